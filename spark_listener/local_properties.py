@@ -1,6 +1,6 @@
-"""What do a Spark job's local properties count as? One reading for each key that `JobKey.java` knows.
+"""Which local properties of a Spark job can be read, and what does any other value count as?
 
-A value that cannot be read counts as another one, which allows no more.
+Each key that `JobKey.java` knows has a reading. A value that cannot be read counts as another one, which allows no more.
 """
 
 from __future__ import annotations

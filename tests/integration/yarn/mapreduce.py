@@ -73,7 +73,7 @@ class Run:
         return {kind: int(count) for kind, count in LAUNCHED.findall(self._log.read_text())}
 
     def counted(self) -> Counter[str]:
-        """What the job has written, as word counts."""
+        """The word counts that the job has written."""
         found: Counter[str] = Counter()
         for part in self._output.glob("part-*"):
             for line in part.read_text().splitlines():

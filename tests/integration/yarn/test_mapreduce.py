@@ -99,7 +99,7 @@ def test_hadoop_speculates_once_the_control_plane_is_gone(tmp_path, words):
 @pytest.mark.full
 def test_a_new_application_master_is_steered_again(plane, yarn, words):
     """The first one is killed while its copy runs; its attempts end with it, and the slow one is slow again."""
-    run = words.start("master", plane.address, mapreduce_job_reduces=0, words_slow_attempts=1, **SLOW_MAP)
+    run = words.start("master", plane.address, mapreduce_job_reduces=0, **SLOW_MAP)
     try:
         eventually(lambda: copies(plane), within_s=STARTED_S)
         masters = [pid for pid in containers(yarn.folder) if "MRAppMaster" in command_line(pid)]

@@ -165,6 +165,17 @@ class OutboxTest {
     assertEquals("[[0, 0]]", outbox.next(attached, live).get(1).get("done").toString());
   }
 
+  /** What an ApplicationMaster has taken over from an earlier one: no end of an attempt tells it. */
+  @Test
+  void tasksThatWereDoneWhenTheirStageWasToldStayDone() {
+    live.apply(Fact.at("stage_submitted", 0).with("stage", 1L).with("stage_attempt", 0)
+        .with("done", Collections.singletonList(Arrays.asList(3, 5))));
+    finishes(1, 0, "success");
+    outbox.beBrief();
+    outbox.discard();
+    assertEquals("[[0, 0], [3, 5]]", outbox.next(attached, live).get(1).get("done").toString());
+  }
+
   @Test
   void tellsStillLessOnceAReportWasTooLong() {
     live.apply(Fact.at("stage_submitted", 0).with("stage", 1L).with("stage_attempt", 0)

@@ -43,15 +43,16 @@ final class Attempts {
     boolean isNews = false;
     for (Iterator<Started> each = untold.iterator(); each.hasNext(); ) {
       Started started = each.next();
-      if (started.stage() == TaskKey.MAPS || jobs.hasReduces()) {
+      if (started.stage() == TaskKey.MAPS || jobs.mapsAreOver()) {
         each.remove();
-        begin(started.from(jobs.reducesNanos()), nowNanos);
+        begin(started.from(jobs.mapsOverNanos()), nowNanos);
         isNews = true;
       }
     }
-    for (Started started : new ArrayList<>(running.values())) {
+    for (Iterator<Started> each = running.values().iterator(); each.hasNext(); ) {
+      Started started = each.next();
       if (started.attempt.getFinishTime() > 0) {  // the task knows then; the container may take a minute more
-        running.remove(started.number());
+        each.remove();
         end(started, outcome(started.attempt.getState()), nowNanos);
         isNews = true;
       }
@@ -136,9 +137,9 @@ final class Attempts {
       this.waitedMs = waitedMs;
     }
 
-    /** The same, which begins no earlier than reduces do if it is one. */
-    Started from(long reducesNanos) {
-      long waitedNanos = stage() == TaskKey.MAPS ? 0 : Math.max(0, reducesNanos - atNanos);
+    /** The same; a reduce begins with the last map's end at the earliest. */
+    Started from(long mapsOverNanos) {
+      long waitedNanos = stage() == TaskKey.MAPS ? 0 : Math.max(0, mapsOverNanos - atNanos);
       return new Started(attempt, order, atNanos + waitedNanos, waitedNanos / 1_000_000);
     }
 

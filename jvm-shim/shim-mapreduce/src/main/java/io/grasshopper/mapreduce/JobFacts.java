@@ -54,8 +54,8 @@ final class JobFacts {
   private final Settings settings;
   private boolean isTold;
   private boolean isEnded;
-  private boolean hasReduces;
-  private long reducesNanos;
+  private boolean mapsAreOver;
+  private long mapsOverNanos;
   /** Each as it was told; null where there are none. */
   private Fact maps;
   private Fact reduces;
@@ -80,9 +80,9 @@ final class JobFacts {
       submit(job, nowNanos);
       isTold = true;
     }
-    if (isTold && !hasReduces && job.getCompletedMaps() >= job.getTotalMaps()) {
-      hasReduces = true;
-      reducesNanos = nowNanos;
+    if (isTold && !mapsAreOver && job.getCompletedMaps() >= job.getTotalMaps()) {
+      mapsAreOver = true;
+      mapsOverNanos = nowNanos;
       if (job.getTotalReduces() > 0) {
         reduces = tell(stage(job, TaskKey.REDUCES, nowNanos));
       }
@@ -126,14 +126,19 @@ final class JobFacts {
     return fact;
   }
 
-  /** When reduces have begun, as far as their pace is concerned. */
-  long reducesNanos() {
-    return reducesNanos;
+  /** Whether the last map has ended, so that reduces count. */
+  boolean mapsAreOver() {
+    return mapsAreOver;
   }
 
-  /** Whether reduces are told. */
-  boolean hasReduces() {
-    return hasReduces;
+  /** When it had. */
+  long mapsOverNanos() {
+    return mapsOverNanos;
+  }
+
+  /** Whether the job's user lets Hadoop run the tasks of this stage twice. */
+  static boolean mayCopy(Configuration conf, long stage) {
+    return conf.getBoolean(stage == TaskKey.MAPS ? MRJobConfig.MAP_SPECULATIVE : MRJobConfig.REDUCE_SPECULATIVE, true);
   }
 
   private void submit(Job job, long nowNanos) {
@@ -169,7 +174,7 @@ final class JobFacts {
         .withText("operators", conf.get(isMaps ? MRJobConfig.MAP_CLASS_ATTR : MRJobConfig.REDUCE_CLASS_ATTR, ""))
         .with("kind", isLast ? "result" : "shuffle_map")
         .with("done", runs(job, stage, Task::isFinished))
-        .with("copies_enabled", conf.getBoolean(isMaps ? MRJobConfig.MAP_SPECULATIVE : MRJobConfig.REDUCE_SPECULATIVE, true));
+        .with("copies_enabled", mayCopy(conf, stage));
   }
 
   /** First and last of each run of such tasks. */
@@ -197,13 +202,15 @@ final class JobFacts {
       for (TaskSplitMetaInfo split : SplitMetaInfoReader.readSplitMetaInfo(
           TypeConverter.fromYarn(job.getID()), folder.getFileSystem(conf), conf, folder)) {
         lengths.add(Fact.amount(split.getInputDataLength()));
-        hosts.add(new ArrayList<>(Arrays.asList(split.getLocations())));
+        hosts.add(Arrays.asList(split.getLocations()));
       }
     } catch (IOException | RuntimeException error) {
       LOG.info("Grasshopper: the sizes of the maps' input are not known: {}", error.toString());
     }
-    boolean isKnown = lengths.size() == job.getTotalMaps();
-    return isKnown ? stage.with(readsWholeSplits() ? "input_bytes" : "relative_bytes", lengths).with("preferred_hosts", hosts) : stage;
+    if (lengths.size() == job.getTotalMaps()) {
+      stage.with(readsWholeSplits() ? "input_bytes" : "relative_bytes", lengths).with("preferred_hosts", hosts);
+    }
+    return stage;
   }
 
   private boolean readsWholeSplits() {

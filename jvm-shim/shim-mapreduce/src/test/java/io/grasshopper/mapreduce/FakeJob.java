@@ -23,6 +23,8 @@ import org.apache.hadoop.mapreduce.v2.app.AppContext;
 import org.apache.hadoop.mapreduce.v2.app.job.Job;
 import org.apache.hadoop.mapreduce.v2.app.job.Task;
 import org.apache.hadoop.mapreduce.v2.app.job.TaskAttempt;
+import org.apache.hadoop.mapreduce.v2.app.job.event.JobEvent;
+import org.apache.hadoop.mapreduce.v2.app.job.event.JobEventType;
 import org.apache.hadoop.mapreduce.v2.app.job.event.TaskAttemptKillEvent;
 import org.apache.hadoop.mapreduce.v2.app.job.event.TaskEvent;
 import org.apache.hadoop.mapreduce.v2.app.speculate.SpeculatorEvent;
@@ -42,6 +44,7 @@ final class FakeJob {
   final Map<TaskId, TaskState> states = new ConcurrentHashMap<>();
   final Map<TaskAttemptId, TaskAttemptState> attempts = new ConcurrentHashMap<>();
   final List<TaskEvent> taskEvents = Collections.synchronizedList(new ArrayList<>());
+  final List<JobEventType> jobEvents = Collections.synchronizedList(new ArrayList<>());
   final List<TaskAttemptId> killed = Collections.synchronizedList(new ArrayList<>());
   final AppContext context;
   private final long launchedMs = System.currentTimeMillis();
@@ -89,6 +92,8 @@ final class FakeJob {
         speculator.handle((SpeculatorEvent) event);
       } else if (event instanceof TaskEvent) {
         taskEvents.add((TaskEvent) event);
+      } else if (event instanceof JobEvent) {
+        jobEvents.add(((JobEvent) event).getType());
       }
     };
     Map<String, Object> master = new HashMap<>();
@@ -162,7 +167,7 @@ final class FakeJob {
         default:
           return null;
       }
-        });
+    });
   }
 
   private TaskAttempt attempt(TaskAttemptId id) {

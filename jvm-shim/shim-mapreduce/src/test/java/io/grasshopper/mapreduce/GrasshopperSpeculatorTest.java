@@ -21,6 +21,7 @@ import org.apache.hadoop.mapreduce.v2.api.records.TaskAttemptId;
 import org.apache.hadoop.mapreduce.v2.api.records.TaskAttemptState;
 import org.apache.hadoop.mapreduce.v2.api.records.TaskId;
 import org.apache.hadoop.mapreduce.v2.api.records.TaskState;
+import org.apache.hadoop.mapreduce.v2.app.job.event.JobEventType;
 import org.apache.hadoop.mapreduce.v2.app.job.event.TaskAttemptStatusUpdateEvent.TaskAttemptStatus;
 import org.apache.hadoop.mapreduce.v2.app.job.event.TaskEventType;
 import org.apache.hadoop.mapreduce.v2.app.speculate.SpeculatorEvent;
@@ -153,6 +154,36 @@ class GrasshopperSpeculatorTest {
     Map<?, ?> copy = hears(is("attempt_started", "order", 41L));
     assertEquals(true, copy.get("speculative"));
     assertEquals(1, job.taskEvents.size(), "an order that comes again is not carried out again");
+  }
+
+  private static String stop(int order, String named) {
+    return ", \"orders\": [{\"type\": \"stop_job\", \"order\": " + order + ", \"ttl_ms\": 60000, \"job\": \"" + named + "\"}]";
+  }
+
+  @Test
+  void endsALateJobOnlyIfItsUserAllowsThat() throws Exception {
+    attach(1, 0);
+    answer(stop(41, FakeJob.ID.toString()));
+    hears(refused("late_jobs_kept"));
+    assertEquals(Collections.emptyList(), job.jobEvents);
+    job.speculator.stop();
+    conf.set("mapreduce.grasshopper.late.job", "kill");
+    answer("");
+    attach(1, 0);
+    answer(stop(42, "job_1_0001"));
+    hears(refused("unknown_job"));
+    answer(stop(43, FakeJob.ID.toString()));
+    hears(is("order_outcome", "order", 43L, "result", "applied"));
+    assertEquals(Collections.singletonList(JobEventType.JOB_KILL), job.jobEvents);
+  }
+
+  @Test
+  void refusesACopyThatIsToBeginInTheMiddle() throws Exception {
+    attach(1, 0);
+    job.start(FakeJob.map(0), 0);
+    answer(String.format(COPY, 41, 0, 0).replace("\"index\"", "\"byte_offset\": 7, \"index\""));
+    hears(refused("byte_offset_unsupported"));
+    assertEquals(Collections.emptyList(), job.taskEvents);
   }
 
   /** Hadoop hands on no start of a kind that it may not speculate on; and without it the task would wait for ever. */
