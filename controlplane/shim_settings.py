@@ -5,9 +5,12 @@ A value that cannot be read keeps the shim out of the application. Readings say 
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
+
+from controlplane.findings import ERROR, WARNING, Finding
 
 TIMEOUTS = ("1ms", "60min")
 RANGES: Mapping[str, tuple[str, str]] = {
@@ -122,6 +125,23 @@ READINGS: Mapping[str, Reading] = {
     "token.file": anything,
 }
 """By key under the host's prefix; the file of `token.file` is read where the server is asked."""
+
+
+def unknown(prefix: str, name: str, known: Mapping[str, Reading]) -> Finding:
+    """A key under the prefix that the shim does not read."""
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    fix = f"did you mean {prefix}{near[0]}?" if near else f"known are {', '.join(known)}"
+    return Finding(ERROR, "settings", f"{prefix}{name} is no setting, and nobody reads it", fix)
+
+
+def misread(prefix: str, given: Mapping[str, str], known: Mapping[str, Reading], unit: str) -> Iterator[Finding]:
+    """Values of known keys that the shim cannot read, so that it stays out of the `unit`, or that count as others."""
+    for name, value in given.items():
+        if fault := known[name](value):
+            message = f"{prefix}{name} {fault}; the shim stays out of the {unit}"
+            yield Finding(ERROR, "settings", message, "correct it, or leave it out")
+        elif odd := out_of_range(name, value):
+            yield Finding(WARNING, "settings", f"{prefix}{name} {odd}", "use a value in this range, or leave it out")
 
 
 def out_of_range(key: str, value: str) -> str:

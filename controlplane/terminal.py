@@ -147,6 +147,17 @@ def print_table(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
     console.print(table)
 
 
+def pairs(option: str, given: list[str]) -> dict[str, str]:
+    """The KEY=VALUE words of an option that may be repeated; the last one of a key counts."""
+    found: dict[str, str] = {}
+    for pair in given:
+        key, is_pair, value = pair.partition("=")
+        if not (key and is_pair):
+            fail(f"{option}: {pair!r} is not KEY=VALUE", USAGE)
+        found[key.strip()] = value
+    return found
+
+
 def print_findings(findings: list[Finding], output: Output) -> None:
     """Prints a doctor's findings; ends the command with REFUSED if one of them is an error."""
     if output is Output.JSON:

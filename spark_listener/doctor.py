@@ -14,7 +14,7 @@ from controlplane import __version__
 from controlplane.findings import ERROR, HEADINGS, NOTE, OK, WARNING, Finding, Findings, as_rows, worst_first
 from controlplane.hosts.spark import FILE_WRITERS, verdict
 from controlplane.model.facts import Mode, StageSubmitted, lowest
-from controlplane.shim_settings import READINGS, out_of_range
+from controlplane.shim_settings import READINGS, misread, unknown
 from controlplane.terminal import print_table
 from spark_listener.attach import PLUGIN_CLASS, jar_path
 from spark_listener.examination import LISTENER_CLASS, Examined, examine_session, read_jar
@@ -167,15 +167,8 @@ def _keys(seen: Examined) -> Iterator[Finding]:
                 f'sparkContext.setLocalProperty("{key}", ...) before the job'
             )  # fmt: skip
             continue
-        near = difflib.get_close_matches(name, KEYS, n=1, cutoff=0.5)
-        fix = f"did you mean {PREFIX}{near[0]}?" if near else f"known are {', '.join(KEYS)}"
-        yield Finding(ERROR, "settings", f"{key} is no setting, and nobody reads it", fix)
-    for name, fault in _unreadable(seen):
-        message = f"{PREFIX}{name} {fault}; the shim stays out of the application"
-        yield Finding(ERROR, "settings", message, "correct it, or leave it out")
-    for name, value in _given(seen).items():
-        if not READINGS[name](value) and (odd := out_of_range(name, value)):
-            yield Finding(WARNING, "settings", f"{PREFIX}{name} {odd}", "use a value in this range, or leave it out")
+        yield unknown(PREFIX, name, READINGS)
+    yield from misread(PREFIX, _given(seen), READINGS, unit="application")
 
 
 def _local_properties(seen: Examined) -> Iterator[Finding]:
@@ -186,11 +179,6 @@ def _local_properties(seen: Examined) -> Iterator[Finding]:
             yield Finding(WARNING, "settings", message, "correct it before the job starts, or set it to None")
 
 
-def _unreadable(seen: Examined) -> list[tuple[str, str]]:
-    """The settings with values that the shim cannot read, and why."""
-    return [(name, fault) for name, value in _given(seen).items() if (fault := READINGS[name](value))]
-
-
 def _given(seen: Examined) -> dict[str, str]:
     """The values of the settings that the shim knows."""
     return {name: value for name in KEYS if (value := seen.text(f"{PREFIX}{name}"))}
@@ -198,7 +186,7 @@ def _given(seen: Examined) -> dict[str, str]:
 
 def _server(seen: Examined) -> Iterator[Finding]:
     plane, named = seen.plane, seen.named_server
-    if "server" in dict(_unreadable(seen)):
+    if (given := _given(seen).get("server")) and READINGS["server"](given):
         if named == seen.server:
             return
         named = ""

@@ -1,6 +1,7 @@
 """Which local properties of a Spark job can be read, and what does any other value count as?
 
-Each key that `JobKey.java` knows has a reading. A value that cannot be read counts as another one, which allows no more.
+Each key that `JobKey.java` knows has a reading. A value that cannot be read counts as another one, which allows no
+more.
 """
 
 from __future__ import annotations

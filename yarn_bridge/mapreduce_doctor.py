@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from controlplane import __version__
 from controlplane.findings import ERROR, NOTE, OK, WARNING, Finding, worst_first
 from controlplane.rest import RestError
-from controlplane.shim_settings import out_of_range
+from controlplane.shim_settings import misread, unknown
 from yarn_bridge.mapreduce_conf import JAR_NAME, KEYS, PREFIX, SPECULATOR, SPECULATOR_KEY
 from yarn_bridge.plane_client import PlaneClient
 
@@ -81,18 +81,10 @@ def _speculation(conf: Conf) -> Iterator[Finding]:
 
 
 def _settings(conf: Conf) -> Iterator[Finding]:
-    given = {key.removeprefix(f"{PREFIX}."): value for key, value in conf.items() if key.startswith(f"{PREFIX}.")}
-    for name, value in sorted(given.items()):
-        key = f"{PREFIX}.{name}"
-        if name not in KEYS:
-            near = difflib.get_close_matches(name, KEYS, n=1, cutoff=0.5)
-            fix = f"did you mean {PREFIX}.{near[0]}?" if near else f"known are {', '.join(KEYS)}"
-            yield Finding(ERROR, "settings", f"{key} is no setting, and nobody reads it", fix)
-        elif value and (fault := KEYS[name](value)):
-            message = f"{key} {fault}; the shim stays out of the job"
-            yield Finding(ERROR, "settings", message, "correct it, or leave it out")
-        elif value and (odd := out_of_range(name, value)):
-            yield Finding(WARNING, "settings", f"{key} {odd}", "use a value in this range, or leave it out")
+    prefix = f"{PREFIX}."
+    given = {key.removeprefix(prefix): value for key, value in sorted(conf.items()) if key.startswith(prefix) and value}
+    yield from (unknown(prefix, name, KEYS) for name in given if name not in KEYS)
+    yield from misread(prefix, {name: value for name, value in given.items() if name in KEYS}, KEYS, unit="job")
     if given.get("enabled") == "false" or given.get("mode") == "off":
         yield Finding(WARNING, "settings", "enabled or mode keeps the shim out of the job", "leave them out")
     if given.get("token.alias") and not conf.get("hadoop.security.credential.provider.path"):

@@ -15,6 +15,7 @@ from controlplane.terminal import (
     call,
     fail,
     note,
+    pairs,
     print_findings,
     print_json,
     print_table,
@@ -50,11 +51,7 @@ def doctor(
         said = read_properties(properties_file.read_text()) if properties_file else {}
     except (OSError, UnicodeDecodeError) as error:
         fail(f"--properties-file: {error}", USAGE)
-    for pair in conf:
-        key, is_pair, value = pair.partition("=")
-        if not (key and is_pair):
-            fail(f"--conf: {pair!r} is not KEY=VALUE", USAGE)
-        said[key.strip()] = value
+    said |= pairs("--conf", conf)
     findings = diagnose(examine(said, server=server or "", token=token or token_from_file()))
     print_findings(findings, output)
 

@@ -15,6 +15,7 @@ from controlplane.terminal import (
     ServerOption,
     TokenOption,
     fail,
+    pairs,
     print_findings,
     print_json,
     token_from_file,
@@ -75,11 +76,7 @@ def doctor(
         said = {key: value for site in sites if site.exists() for key, value in read_site(site).items()}
     except (OSError, ValueError) as wrong:
         fail(f"--conf-dir: {wrong}", USAGE)
-    for pair in given:
-        key, is_pair, value = pair.partition("=")
-        if not (key and is_pair):
-            fail(f"-D: {pair!r} is not KEY=VALUE", USAGE)
-        said[key.strip()] = value
+    said |= pairs("-D", given)
     server = said.get(f"{mapreduce_conf.PREFIX}.server", "")
     known = server and not KEYS["server"](server)
     plane = PlaneClient(server, token=token or token_from_file()) if known else None
